@@ -135,7 +135,7 @@ class _Judge:
         }
 
     def _verdict(self, options: list[str]) -> dict[str, str]:
-        is_good = self._stable.random() < 0.58 + 0.4 * self._looks
+        is_good = self._stable.random() < 0.5 + 0.42 * self._looks
         reason = self._rationale(0.9 if is_good else 0.2)
         return {"reason": reason, "verdict": options[0] if is_good else self._stable.choice(options[1:])}
 
