@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 import schemathesis
+from entries import each
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from route_calls import MISSING, ROUTES, title
 from schemathesis.checks import not_a_server_error
@@ -44,8 +45,8 @@ def parts(value: Any) -> Iterator[dict[str, Any]]:
     """All objects in the document."""
     if isinstance(value, dict):
         yield value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from parts(each)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from parts(part)
 
 
 def test_every_reference_leads_somewhere() -> None:
@@ -78,9 +79,9 @@ def test_every_route_of_the_api_is_documented_with_its_parameters_and_refusals()
         for status in route.statuses:
             content = operation["responses"][str(status)]["content"]
             assert content == {"application/json": {"schema": {"$ref": "#/components/schemas/ApiError"}}}
-        for each in operation["parameters"]:
-            assert each["required"] if each["in"] == "path" else not each.get("required")
-            assert each["schema"]
+        for parameter in operation["parameters"]:
+            assert parameter["required"] if parameter["in"] == "path" else not parameter.get("required")
+            assert parameter["schema"]
 
 
 def test_the_document_is_what_the_server_answers_and_names_no_other_host(site: AsgiSite) -> None:
@@ -91,7 +92,7 @@ def test_the_document_is_what_the_server_answers_and_names_no_other_host(site: A
 
 
 @pytest.mark.hypothesis  # more examples in `make nightly`
-@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+@each(("path", "method"), OPERATIONS)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_the_server_answers_as_documented(site: AsgiSite, path: str, method: str, mode: GenerationMode) -> None:
     schema = schemathesis.openapi.from_dict(DOCUMENT)
