@@ -69,8 +69,8 @@ class ServiceProvider(HttpProvider):
         """Places where a request was answered, so that nothing needs to be found out."""
         self._first: dict[str, asyncio.Event] = {}
         """By place, set when the request that finds out has ended."""
-        self._said: dict[int, str] = {}
-        """Instructions that were sent before: those are worth keeping in the service's cache."""
+        self._said: set[int] = set()
+        """Hashes of instructions that were sent before: those are worth keeping in the service's cache."""
         version = {key.lower(): value for key, value in settings.headers.items()}.get("anthropic-version")
         self._version = (version or anthropic.VERSION) if self._is_anthropic else None
         self.fixed_headers = {"anthropic-version": anthropic.VERSION} if self._is_anthropic else {}
@@ -171,9 +171,8 @@ class ServiceProvider(HttpProvider):
         system = anthropic.system_text(request)
         if not anthropic.can_be_cached(system, way.chosen.rule):
             return False
-        key = hash(system)
-        repeated = self._said.get(key) == system
-        self._said[key] = system
+        repeated = hash(system) in self._said
+        self._said.add(hash(system))
         return repeated
 
     def _sent(self, body: dict[str, Any], way: _Way) -> Sent:
