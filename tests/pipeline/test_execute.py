@@ -154,6 +154,18 @@ async def test_the_tries_and_the_cost_of_a_failed_call_are_kept() -> None:
     assert generation.failure == CallFailure(kind="RateLimitedError", message="own: no luck.", tries=4, cost=0.25)
 
 
+async def test_what_a_failure_has_cost_is_still_known_when_it_was_asked_again() -> None:
+    error = RateLimitedError("no luck.", provider="own")
+    error.cost = 0.25
+    ledger = Kept()
+    for target in (Target(error), Target(error), Target("Three minutes.")):
+        units = await run(executor(target, retry_errors=True), ledger, dict(ledger.units))
+
+    assert units.status(["length"]) == "completed"
+    assert units.last.generation is not None
+    assert units.last.generation.failed_cost == 0.5
+
+
 @pytest.mark.parametrize(
     ("error", "cause"),
     [

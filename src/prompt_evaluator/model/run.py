@@ -274,6 +274,8 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ended_at: str
     reused: bool = False
     """Whether it was reused from an earlier run at no cost."""
+    failed_cost: float | None = None
+    """US dollars for the failure that this was asked again for; None if it was not billed, as far as is known."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -296,8 +298,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     time_outs: int = 0
     """Tries of judge calls that timed out; they may have been billed."""
     failed_cost: float | None = None
-    """US dollars for judge calls without a reply that the service has billed; None if there were none, as far as is
-    known."""
+    """US dollars for judge calls without a reply that the service has billed, and for a failed judgement that this one
+    has replaced; None if there were none, as far as is known."""
     ended_at: str | None = None
     reused: bool = False
 

@@ -167,9 +167,10 @@ def _costs(answers: Iterable[Answer]) -> list[float]:
 
 
 def _failed_costs(units: SampleUnits) -> list[float]:
-    """Costs of failed calls for answers."""
-    failures = (attempt.generation.failure for attempt in units.attempts if attempt.generation)
-    return [failure.cost for failure in failures if failure and failure.cost is not None]
+    """Costs of failed calls for answers, also of those that were asked again."""
+    made = [attempt.generation for attempt in units.attempts if attempt.generation]
+    costs = (*(each.failure.cost if each.failure else None for each in made), *(each.failed_cost for each in made))
+    return [cost for cost in costs if cost is not None]
 
 
 def _failed_judge_costs(units: SampleUnits) -> list[float]:
@@ -305,6 +306,7 @@ def _reused_cost(units: SampleUnits) -> float | None:
                 costs += [] if done.failed_cost is None else [done.failed_cost]
         if (generation := attempt.generation) and generation.reused and generation.answer:
             costs += _costs([generation.answer])
+            costs += [] if generation.failed_cost is None else [generation.failed_cost]
     return sum(costs) if costs else None
 
 

@@ -176,6 +176,10 @@ class _Sample:
         generation = self._found(key, _generation, _reused)
         if generation is None:
             generation = await self._generate(request, number)
+            if (before := self._own.get(key.name)) is not None:
+                known = _generation(before.data)
+                paid = _sum_of(known.failed_cost, known.failure.cost if known.failure else None)
+                generation = msgspec.structs.replace(generation, failed_cost=paid)
             self._record(key, generation, ok=generation.failure is None)
         return Attempt(generation, number=number)
 
@@ -219,7 +223,8 @@ class _Sample:
             judgement = self._found(key, _judgement, lambda found: applied.marked(_reused(found)))
             if judgement is None:
                 judgement = broken or await self._scored(applied, answer, key)
-                judgement = msgspec.structs.replace(judgement, ended_at=self._parts.now())
+                paid = _sum_of(judgement.failed_cost, self._paid_before(key))
+                judgement = msgspec.structs.replace(judgement, ended_at=self._parts.now(), failed_cost=paid)
                 self._record(key, judgement, ok=judgement.failed is None)
             attempt.judgements[applied.key, repeat] = judgement
 
@@ -232,13 +237,19 @@ class _Sample:
             kept = self._replies(key)
         return await self._parts.scorer.score(applied, self._case, answer, key.repeat, kept)
 
+    def _paid_before(self, key: _UnitKey) -> float | None:
+        """What was paid for a failed judgement that is asked for again."""
+        if (before := self._own.get(key.name)) is None:
+            return None
+        known = _judgement(before.data)
+        replies = known.replies if _is_unreadable(known) else ()  # others are used again
+        return _sum_of(known.failed_cost, *(reply.cost for reply in replies))
+
     def _replies(self, key: _UnitKey) -> Replies:
         before = self._own.get(key.name)
-        failed = _judgement(before.data).failed if before else None
-        failed_before = failed is not None and failed.kind == UNREADABLE  # the same replies would only fail again
         return Replies(
             key.name.hex(),
-            {} if failed_before else self._own,
+            {} if before is not None and _is_unreadable(_judgement(before.data)) else self._own,
             lambda name, data: self._put(msgspec.structs.replace(key, name=name, kind="reply"), data, ok=True),
         )
 
@@ -314,6 +325,17 @@ def _checked(answer: Answer) -> Answer:
     if not answer.text.isascii():
         answer.text.encode()
     return answer
+
+
+def _is_unreadable(judgement: Judgement) -> bool:
+    """Whether the judge's replies were of no use: the same ones would only fail again."""
+    failed = judgement.failed
+    return failed is not None and failed.kind == UNREADABLE
+
+
+def _sum_of(*costs: float | None) -> float | None:
+    known = [cost for cost in costs if cost]
+    return sum(known) if known else None
 
 
 def _reused(done: T) -> T:

@@ -59,7 +59,7 @@ class _PaidUnit(msgspec.Struct):
     answer: _PaidCall | None = None
     failure: _PaidCall | None = None
     replies: tuple[_PaidCall, ...] = ()
-    failed_cost: float = 0.0
+    failed_cost: float | None = None
     reused: bool = False
 
     @property
@@ -88,7 +88,7 @@ class CostRows(Access):
                 select(UNITS.c.data).where(UNITS.c.run_id == run_id)
             )
             for unit in map(_PAID.decode, rows):
-                cost += 0.0 if unit.reused else unit.failed_cost
+                cost += 0.0 if unit.reused else unit.failed_cost or 0.0
                 for call in () if unit.reused else unit.calls:
                     calls += call.tries
                     cost += call.cost or 0.0
