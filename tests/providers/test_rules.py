@@ -74,6 +74,15 @@ def test_a_default_goes_to_unknown_models_only_where_models_take_it() -> None:
     assert is_sent("openai", "a-new-model", own_address=False)
 
 
+def test_a_default_that_a_service_has_refused_is_left_out_as_a_default() -> None:
+    learned = {"temperature": "is deprecated"}
+    chosen = RuleBook(ProviderSettings(kind="openai")).choose(
+        "new", {"temperature": 0.7}, defaults=["temperature"], learned=learned
+    )
+
+    assert [(left.reason, left.detail) for left in chosen.left_out] == [("default", "is deprecated")]
+
+
 def test_a_deployment_has_the_rules_of_the_model_behind_it() -> None:
     settings = ProviderSettings(kind="openai", service="azure", base_model={"prod": "gpt-6-luna"})
 

@@ -14,6 +14,7 @@ from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import ModelConfig
 from prompt_evaluator.model.run import PricesUsed
 from prompt_evaluator.providers.catalogue import BUILT_IN, OVER_HTTP, parse_model_name
+from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.opened import OpenProviders
 from prompt_evaluator.providers.prices import Prices, current_prices
 
@@ -177,8 +178,9 @@ class Models:
     def check(self, name: ModelName) -> None:
         """Raise an error, before any call, if the key is unusable or the function or program does not exist."""
         provider = self._provider(name.provider)
+        look_up = getattr(provider, "resolve_key", None) or Key(name.provider, self.settings[name.provider]).resolve
         try:
-            getattr(provider, "resolve_key", lambda: None)()
+            look_up()
         except AuthenticationError as error:
             raise ConfigurationError(str(error)) from None
         if check := getattr(provider, "check", None):

@@ -111,7 +111,7 @@ class RuleBook:
         left: list[LeftOut] = []
         for name, value in asked.items():
             if reason := _reason(rule, name, value, defaults, learned or {}):
-                detail = learned[name] if learned and reason == "learned" else rule.source
+                detail = (learned or {}).get(name, rule.source)
                 shown = None if name == "schema" else value
                 left.append(LeftOut(field=name, value=shown, reason=reason, detail=detail))
             else:
@@ -146,11 +146,11 @@ def _is(value: Any, wanted: str) -> bool:
 
 def _reason(rule: Rule, name: str, value: Any, defaults: Collection[str], learned: Mapping[str, str]) -> Reason | None:
     """Why a parameter is left out; None if it is sent."""
+    if name in defaults:
+        return "default" if name in learned or name in rule.drop_default or _refuses(rule, name, value) else None
     if name in learned:
         return "learned"
-    if _refuses(rule, name, value):
-        return "default" if name in defaults else "rule"
-    return "default" if name in defaults and name in rule.drop_default else None
+    return "rule" if _refuses(rule, name, value) else None
 
 
 def _refuses(rule: Rule, name: str, value: Any) -> bool:

@@ -167,9 +167,7 @@ def judge_of(judge: ModelName, options: EvaluateOptions, models: Models) -> Judg
         repeats=options.judge_repeats,
     )
     # The seed is the generator's: a judge that takes none is no reason for a remark.
-    return models.as_sent(
-        config, {"seed", "temperature"} - ({"temperature"} if "judge_temperature" in options.stated else set())
-    )
+    return models.as_sent(config, ("seed",) if "judge_temperature" in options.stated else ("seed", "temperature"))
 
 
 def read_prompt(path: Path, version: str | None) -> PromptRef:
